@@ -17,7 +17,7 @@ describe.skipIf(problem)(title, () => {
     const [hosts, bytes, rounds, bitsPerSecond, delayMs] = [4, 400_000, 2, 5e7, 2];
     using network = connectHosts(hosts, { links: { bitsPerSecond, delayMs } });
     const env = { RINGRUN_ALGORITHM: 'ring' };
-    const ranks = startOnHosts(network, { perHost: 1, args: [rank, rounds, bytes], env });
+    const ranks = startOnHosts(network, { perHost: 1, args: [rank, rounds, 'float32', bytes], env });
     const ends = (await Promise.all(ranks.map(({ command }) => command.ended))).map(withoutWaiting);
     for (const ended of ends) expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
 

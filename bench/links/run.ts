@@ -1,7 +1,7 @@
 // Compares all-reduces and training steps over emulated links with the cost model, and prints a row of a table for each:
 // `npm run bench:plan`. Needs Linux and root, as test/support/hosts.ts. Arguments choose other cases than the samples below:
 //
-//   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <algorithm> <bytes>…
+//   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <algorithm, quantized-int8 or quantized-int4> <bytes>…
 //   npm run bench:plan -- <Mbit/s> <round trip in ms> <hosts> <way of way-rank.js> <layers of 4 MB>
 import { cpus } from 'node:os';
 import { defaultProcessor, operationSeconds } from '../../packages/collectives/src/cost/index.ts';
@@ -24,6 +24,8 @@ interface Case extends Network {
 const rounds = 4;
 const bytesPerLayer = 4e6;
 const algorithms = ['ring', 'direct', 'halving-doubling', 'recursive-doubling'];
+/** The all-reduce of a hook, without training. */
+const quantized: Partial<Record<string, string>> = { 'quantized-int8': 'int8', 'quantized-int4': 'int4' };
 
 /** Links that are slow enough for two processors to keep up with all hosts. */
 const samples: readonly Case[] = [
@@ -33,6 +35,8 @@ const samples: readonly Case[] = [
   ...[10, 100].map((roundTripMs) => sampled(100, roundTripMs, 4, 'direct')),
   ...[10, 100].map((roundTripMs) => sampled(100, roundTripMs, 8, 'halving-doubling')),
   ...[0, 10].map((roundTripMs) => sampled(1000, roundTripMs, 2, 'ring')),
+  ...[20, 100].map((roundTripMs) => sampled(100, roundTripMs, 4, 'quantized-int8')),
+  { ...sampled(10, 100, 4, 'quantized-int8'), sizes: [1e6, 4e6] },
   ...[10, 50].map((roundTripMs) => trained(100, roundTripMs, 2, 'none', 4)),
   ...['none', 'bf16', 'int8', 'int4', 'powersgd'].map((hook) => trained(100, 20, 4, hook, 4)),
   ...['diloco:10:1:float32', 'diloco:20:4:int8'].map((way) => trained(100, 20, 4, way, 4)),
@@ -61,15 +65,19 @@ console.log(`On ${cpus().length} processors: ${cpus()[0].model}\n`);
 console.log('| Mbit/s | round trip | hosts | what | bytes | measured ms | model ms | model / measured |');
 console.log('| -: | -: | -: | - | -: | -: | -: | -: |');
 for (const one of chosen(process.argv.slice(2)))
-  await (algorithms.includes(one.what) ? compareArrays : compareSteps)(one);
+  await (algorithms.includes(one.what) || one.what in quantized ? compareArrays : compareSteps)(one);
 
 async function compareArrays(one: Case): Promise<void> {
-  const { what: algorithm, sizes } = one;
-  const seconds = await runOnLinks(one, { script: 'rank.js', args: [rounds, ...sizes], algorithm });
-  for (const [i, bytes] of sizes.entries()) {
-    const model = operationSeconds({ op: 'allReduce', algorithm, bytes }, { links: linksOf(one) });
-    print(one, algorithm, bytes, seconds[i], model);
-  }
+  const { what, sizes } = one;
+  const transport = quantized[what];
+  const args = [rounds, transport ?? 'float32', ...sizes];
+  const seconds = await runOnLinks(one, { script: 'rank.js', args, ...(!transport && { algorithm: what }) });
+  const operation = transport
+    ? ({ op: 'allReduceQuantized', algorithm: transport } as const)
+    : ({ op: 'allReduce', algorithm: what } as const);
+  const network = { links: linksOf(one), processor: sharedProcessor(one.hosts) };
+  for (const [i, bytes] of sizes.entries())
+    print(one, what, bytes, seconds[i], operationSeconds({ ...operation, bytes }, network));
 }
 
 /** The computation of a step is measured, its exchange predicted as in `ringrun plan`. */
@@ -86,7 +94,8 @@ async function compareSteps(one: Case): Promise<void> {
   const routes = routesOf(links);
   const outerSeconds = modelBytes * scene.processor.secondsPerOuterByte;
   const marksSeconds = marksSecondsIn(scene, routes, way);
-  const step = { seconds: alone, outerSeconds, marksSeconds, modelBytes, bucketBytes: bytesPerLayer };
+  const buckets = { bucketBytes: bytesPerLayer, firstBucketBytes: bytesPerLayer };
+  const step = { seconds: alone, outerSeconds, marksSeconds, modelBytes, ...buckets };
   const model = stepSeconds(way, step, exchangeIn(scene, routes, way.transport));
   print(one, `${one.what}, ${(1000 * alone).toFixed(0)} ms alone`, modelBytes, exchanged, model);
 }

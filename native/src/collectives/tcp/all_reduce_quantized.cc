@@ -128,7 +128,7 @@ class Steps {
   std::size_t sendsAhead(std::size_t most) const {
     std::size_t ahead = 0;
     for (int distance = 1; distance < team_.size(); ++distance) {
-      ahead = std::max(ahead, team_.sendsAhead(team_.above(distance), most));
+      ahead = std::max(ahead, team_.sendsThatFill(team_.above(distance), segmentBytes_, most));
     }
     return ahead;
   }

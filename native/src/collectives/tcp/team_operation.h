@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -66,6 +67,15 @@ class TeamOperation {
   // long link, where a message that waits for another one costs a delay. No effect on the bytes of messages.
   std::size_t sendsAhead(int place, std::size_t most) {
     return messenger_.isFar(team_[static_cast<std::size_t>(place)]) ? most : 0;
+  }
+
+  // As above, and no more messages of `bytes` than fill the link one and a half times. Further ones would wait in front of it,
+  // where routers drop them: messages to several ranks share this host's link.
+  std::size_t sendsThatFill(int place, std::size_t bytes, std::size_t most) {
+    const std::size_t ahead = sendsAhead(place, most);
+    const auto filling = messenger_.bytesThatFill(team_[static_cast<std::size_t>(place)]);
+    if (!filling || ahead == 0) return ahead;
+    return std::min(std::max<std::size_t>((*filling + *filling / 2) / bytes, 1), ahead);
   }
 
   // See Buffer::of.

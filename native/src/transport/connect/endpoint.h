@@ -66,6 +66,7 @@ struct TcpPath {
   std::chrono::microseconds shortestRoundTrip{0};  // that it has seen
   std::uint64_t sent = 0;                          // segments, with those that were sent again
   std::uint64_t resent = 0;
+  std::uint64_t bytesPerSecond = 0;  // that have arrived lately, while there were bytes to send
 };
 
 // No value for a Unix socket, and if the system does not tell.

@@ -47,8 +47,9 @@ std::optional<TcpPath> pathOfTcp(int fd) {
   if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
   if (length < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return std::nullopt;
   if (info.tcpi_min_rtt == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;  // no sample
+  const bool hasRate = length >= offsetof(tcp_info, tcpi_delivery_rate) + sizeof info.tcpi_delivery_rate;
   return TcpPath{std::chrono::microseconds{info.tcpi_rtt}, std::chrono::microseconds{info.tcpi_min_rtt}, info.tcpi_segs_out,
-                 info.tcpi_total_retrans};
+                 info.tcpi_total_retrans, hasRate ? info.tcpi_delivery_rate : 0};
 }
 
 }  // namespace ringrun

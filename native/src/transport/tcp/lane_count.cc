@@ -16,22 +16,23 @@ constexpr std::uint64_t kSegmentsPerLost = 50;
 
 }  // namespace
 
-void LaneCount::onSent(Clock::time_point begunAt, Clock::time_point now, const TcpPath& path,
+bool LaneCount::onSent(Clock::time_point begunAt, Clock::time_point now, const TcpPath& path,
                        std::uint32_t opened) {
   Segments& before = helps() ? ofLanes_ : ofConnection_;
   const bool full = isFull(path, std::exchange(before, Segments{path.sent, path.resent}));
-  if (begunAt < changedAt_) return;
+  if (begunAt < changedAt_) return full;
   if (full) {
-    if (!helps()) return;
+    if (!helps()) return full;
     inUse_ = std::max<std::uint32_t>(inUse() / 2, 1);
     growsAfter_ = now + pause_;
     pause_ = std::min<std::chrono::seconds>(2 * pause_, kLongestPause);
   } else if (now >= growsAfter_ && 2 * (now - begunAt) > 3 * path.shortestRoundTrip) {
     inUse_ = std::max(inUse(), std::min({2 * inUse(), opened, most_}));
   } else {
-    return;
+    return full;
   }
   changedAt_ = now;
+  return full;
 }
 
 // Segments wait in front of the link, or are dropped there.

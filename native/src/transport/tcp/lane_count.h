@@ -25,8 +25,8 @@ class LaneCount {
 
   // The last bytes of a message that began at `begunAt` have been sent. `path`: the lanes in use, with the average of their
   // round trips, the shortest of all, and the sums of their segments; or the connection for messages, if lanes do not help.
-  // `opened`: lanes that exist.
-  void onSent(Clock::time_point begunAt, Clock::time_point now, const TcpPath& path, std::uint32_t opened);
+  // `opened`: lanes that exist. Returns whether the link is full.
+  bool onSent(Clock::time_point begunAt, Clock::time_point now, const TcpPath& path, std::uint32_t opened);
 
  private:
   // Segments, at the last message.

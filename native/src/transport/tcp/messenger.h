@@ -94,6 +94,9 @@ class Messenger {
   // True if a message takes so long to `peer` that the next ones should be sent before others arrive.
   bool isFar(int peer);
 
+  // See Stripes::bytesThatFill.
+  std::optional<std::size_t> bytesThatFill(int peer) const { return channelTo(peer).stripes.bytesThatFill(); }
+
   // Limits the bytes that wait in this rank's kernel to be sent on an open connection, so that a message is not accepted
   // seconds before a slow link sends it. 0: the system's limit. Lanes have a limit of their own.
   void limitUnsent(int peer, int bytes);

@@ -25,6 +25,17 @@ constexpr std::chrono::milliseconds kLongRoundTrip{5};
 // Connections that all lanes of a rank may take.
 constexpr std::uint32_t kMostConnections = 512;
 
+// About so many messages show what fills the link.
+constexpr std::size_t kMessagesRemembered = 16;
+
+// More than any link needs.
+constexpr std::size_t kMostFilling = std::size_t{1} << 30;
+
+std::size_t bytesPerRoundTrip(const TcpPath& path) {
+  const std::chrono::duration<double> roundTrip = path.shortestRoundTrip;
+  return static_cast<std::size_t>(static_cast<double>(path.bytesPerSecond) * roundTrip.count());
+}
+
 }  // namespace
 
 void Stripes::add(std::uint32_t lane, Link link) {
@@ -104,8 +115,16 @@ void Stripes::onSent(const StripedSend& message) {
 
 void Stripes::onSentWithout(const Link& link, Clock::time_point begunAt) {
   if (count_.helps()) return;
-  if (const auto path = pathOfTcp(link.fd()))
-    count_.onSent(begunAt, Clock::now(), *path, static_cast<std::uint32_t>(lanes_.size()));
+  const auto path = pathOfTcp(link.fd());
+  if (!path) return;
+  const bool full = count_.onSent(begunAt, Clock::now(), *path, static_cast<std::uint32_t>(lanes_.size()));
+  const std::size_t part = filling_ / kMessagesRemembered;
+  // A message that waited for others shows less than the link can carry, and a link with room carries more.
+  filling_ = full ? std::max(bytesPerRoundTrip(*path), filling_ - part) : std::min(filling_ + part, kMostFilling);
+}
+
+std::optional<std::size_t> Stripes::bytesThatFill() const {
+  return helps() || filling_ == 0 ? std::nullopt : std::optional(filling_);
 }
 
 bool Stripes::receive(StripedReceive& message) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/deadline.h"
@@ -58,6 +59,9 @@ class Stripes {
   // The lanes that either side will use next.
   std::uint32_t wanted() const { return std::max(2 * count_.inUse(), wantedByPeer_); }
   bool helps() const { return !isEmpty() && count_.helps(); }
+  // Bytes that fill the link for a round trip, as the last long messages of the connection for messages showed. No value if lanes
+  // help, while the link has never been full, and if the system does not tell.
+  std::optional<std::size_t> bytesThatFill() const;
   // The connection for messages, `link`, has accepted the last bytes of a long message that began at `begunAt`.
   void onSentWithout(const Link& link, Clock::time_point begunAt);
 
@@ -92,6 +96,7 @@ class Stripes {
 
   std::map<std::uint32_t, Lane> lanes_;
   LaneCount count_;
+  std::size_t filling_ = 0;  // the most of the last messages
   std::uint32_t wantedByPeer_ = 0;
   int error_ = 0;
 };

@@ -10,13 +10,12 @@ export interface Step {
   marksSeconds?: number;
   modelBytes: number;
   bucketBytes: number;
+  /** DDP's first bucket is small, so that its exchange starts early. Default: 1 MiB (firstBucketCapMb). */
+  firstBucketBytes?: number;
 }
 
 /** Seconds of the exchange of `bytes` of float32, after `idle` seconds without another one. */
 export type ExchangeSeconds = (bytes: number, idle: number) => number;
-
-/** DDP's first bucket is small, so that its exchange starts early (firstBucketCapMb). */
-const firstBucketBytes = 2 ** 20;
 
 /** Of a step: backward takes twice as long as forward. */
 const forwardShare = 1 / 3;
@@ -30,13 +29,13 @@ export function stepSeconds(way: Way, step: Step, exchange: ExchangeSeconds): nu
 
 /** Buckets are exchanged one after the other, each when backward has filled it. */
 function averagedStep(
-  { seconds, marksSeconds = 0, modelBytes, bucketBytes }: Step,
+  { seconds, marksSeconds = 0, modelBytes, bucketBytes, firstBucketBytes }: Step,
   exchange: ExchangeSeconds,
 ): number {
   const forward = forwardShare * seconds;
   let filled = 0;
   let end = 0;
-  for (const bytes of bucketsOf(modelBytes, bucketBytes)) {
+  for (const bytes of bucketsOf(modelBytes, bucketBytes, firstBucketBytes)) {
     filled += bytes;
     const ready = forward + ((seconds - forward) * filled) / modelBytes;
     const isFirst = end === 0;
@@ -48,7 +47,7 @@ function averagedStep(
 }
 
 /** Sizes of DDP's buckets. */
-export function bucketsOf(modelBytes: number, bucketBytes: number): number[] {
+export function bucketsOf(modelBytes: number, bucketBytes: number, firstBucketBytes = 2 ** 20): number[] {
   const first = Math.min(firstBucketBytes, bucketBytes, modelBytes);
   const rest = modelBytes - first;
   const full = Math.floor(rest / bucketBytes);
