@@ -19,8 +19,8 @@ constexpr std::size_t kMaxSegmentElements = 64 * 1024;
 constexpr std::size_t kMinSegmentElements = 4 * kQuantizedBlock;
 
 // Steps from the terms of a segment to its result: the step in which it is reduced lies between. If any link is long, more, and
-// a rank sends the terms of as many more segments before those of others have arrived. Otherwise that would only take memory out
-// of caches.
+// a rank sends the terms of as many more segments, or of those that fill the link, before those of others have arrived. Otherwise
+// that would only take memory out of caches.
 constexpr std::size_t kShortLag = 2;
 constexpr std::size_t kLongLag = 8;
 

@@ -1,5 +1,6 @@
 import type { Arrival, DistributedBuffer, DistributedModule, ProcessGroup } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
+import { joinArrays, lengthOf, splitArray } from './joined-arrays.ts';
 import { inStep } from './uneven-inputs.ts';
 
 export function hasBuffers(module: DistributedModule): boolean {
@@ -16,9 +17,9 @@ export function broadcastBuffersSync(group: ProcessGroup, module: DistributedMod
   const buffers = buffersOf(module).map(bytesOf);
   if (buffers.length === 0 || group.size === 1) return;
   const packed = allocateFor(buffers);
-  if (group.rank === src) pack(buffers, packed);
+  if (group.rank === src) joinArrays(buffers, packed);
   group.broadcastSync(packed, { src });
-  if (group.rank !== src) unpack(packed, buffers);
+  if (group.rank !== src) splitArray(packed, buffers);
 }
 
 /** Asynchronous broadcasts of one model's buffers. */
@@ -132,7 +133,7 @@ class BufferBroadcast implements Arrival {
     this.#before = before;
     if (this.#isSource) {
       before?.waitSync();
-      pack(bytes, this.#packed);
+      joinArrays(bytes, this.#packed);
     }
     this.#ended = group.broadcast(this.#packed, { src }).then(
       () => {
@@ -187,7 +188,7 @@ class BufferBroadcast implements Arrival {
   #succeed(): void {
     if (this.#isComplete) return;
     if (this.#before) this.#before.#succeed();
-    if (!this.#isSource) unpack(this.#packed, this.#bytes);
+    if (!this.#isSource) splitArray(this.#packed, this.#bytes);
     this.#release();
   }
 
@@ -214,25 +215,9 @@ function buffersOf(module: DistributedModule): DistributedBuffer[] {
 }
 
 function allocateFor(buffers: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(buffers.reduce((sum, { length }) => sum + length, 0));
+  return new Uint8Array(lengthOf(buffers));
 }
 
 export function bytesOf({ data }: DistributedBuffer): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-function pack(buffers: readonly Uint8Array[], packed: Uint8Array): void {
-  let offset = 0;
-  for (const bytes of buffers) {
-    packed.set(bytes, offset);
-    offset += bytes.length;
-  }
-}
-
-function unpack(packed: Uint8Array, buffers: readonly Uint8Array[]): void {
-  let offset = 0;
-  for (const bytes of buffers) {
-    bytes.set(packed.subarray(offset, offset + bytes.length));
-    offset += bytes.length;
-  }
 }

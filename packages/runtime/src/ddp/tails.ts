@@ -1,32 +1,27 @@
 import { ReduceOp } from '@ringrun/core';
 import type { ProcessGroup } from '@ringrun/core';
 import type { Bucket } from './bucket.ts';
+import { joinArrays, lengthOf, splitArray } from './joined-arrays.ts';
 
 /**
  * Averages the tails of all buckets by one all-reduce, for a hook, which averages only the gradients. One for each bucket would
- * wait for as many round trips.
+ * wait for as many round trips, and `allReduceCoalesced` for one more, in which ranks compare lengths.
  */
 export async function averageTails(group: ProcessGroup, buckets: readonly Bucket[]): Promise<void> {
-  const tails = gathered(buckets);
-  await group.allReduce(tails, { op: ReduceOp.AVG });
-  spread(tails, buckets);
+  const tails = tailsOf(buckets);
+  const joined = joinedTails(tails);
+  await group.allReduce(joined, { op: ReduceOp.AVG });
+  splitArray(joined, tails);
 }
 
 /** `averageTails` on the calling thread. */
 export function averageTailsSync(group: ProcessGroup, buckets: readonly Bucket[]): void {
-  const tails = gathered(buckets);
-  group.allReduceSync(tails, { op: ReduceOp.AVG });
-  spread(tails, buckets);
+  const tails = tailsOf(buckets);
+  const joined = joinedTails(tails);
+  group.allReduceSync(joined, { op: ReduceOp.AVG });
+  splitArray(joined, tails);
 }
 
-function gathered(buckets: readonly Bucket[]): Float32Array {
-  return Float32Array.from(buckets.flatMap(({ tail }) => [...tail]));
-}
+const tailsOf = (buckets: readonly Bucket[]) => buckets.map(({ tail }) => tail);
 
-function spread(tails: Float32Array, buckets: readonly Bucket[]): void {
-  let begin = 0;
-  for (const { tail } of buckets) {
-    tail.set(tails.subarray(begin, begin + tail.length));
-    begin += tail.length;
-  }
-}
+const joinedTails = (tails: readonly Float32Array[]) => joinArrays(tails, new Float32Array(lengthOf(tails)));

@@ -1,4 +1,5 @@
 import type { DistributedParameter, ElementRange } from '@ringrun/core';
+import { joinArrays, splitArray } from '../ddp/joined-arrays.ts';
 
 /** The trained parameters of a model as one sequence of numbers, in order of definition. */
 export class FlatParameters {
@@ -29,19 +30,11 @@ export class FlatParameters {
 
   /** Copies the values of a range to an array of its length. */
   read(range: ElementRange, into: Float32Array): void {
-    let at = 0;
-    for (const view of this.views(range)) {
-      into.set(view, at);
-      at += view.length;
-    }
+    joinArrays(this.views(range), into);
   }
 
   /** Replaces the values of a range. */
   write(range: ElementRange, values: Float32Array): void {
-    let at = 0;
-    for (const view of this.views(range)) {
-      view.set(values.subarray(at, at + view.length));
-      at += view.length;
-    }
+    splitArray(values, this.views(range));
   }
 }

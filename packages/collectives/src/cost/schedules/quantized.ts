@@ -20,8 +20,8 @@ export function quantizedBytes(bits: 8 | 4, bytes: number): number {
 
 /**
  * In step t, a rank sends to every other rank its terms of segment t of that rank's part, and segment t − lag of its own
- * part, reduced. After the first step it sends as many steps ahead over long links as the lag allows. It computes while
- * messages are under way.
+ * part, reduced. After the first step it sends as many steps ahead over long links as the lag allows: the addon sends
+ * fewer if they fill the link, which takes as long. It computes while messages are under way.
  */
 export function quantizedAllReduce(
   { bytes, isFar }: Pick<RingOptions, 'bytes' | 'isFar'>,
